@@ -72,7 +72,7 @@ def test_approve_shows_then_signs(bench, tmp_path):
         (("gate", "no-such.csv", "other.csv"), "error: result file no-such.csv: "),
         (("gate", "mine.txt", "mine.txt"), "error: result file mine.txt (old): "),
         (("sql", "nowhere", "SELECT 1"), "error: lab nowhere: allowed a lab folder; got no root_"),
-        (("verify", "nowhere"), "error: lab nowhere: "),
+        (("verify", "nowhere"), "error: path: allowed a lab folder, or the file of a decision"),
         (("approve", "nowhere"), "error: lab nowhere: "),
         (("models", "add", "no-such.gguf"), "error: GGUF file: "),
         (("models", "test", "nonsense"), "error: model: "),

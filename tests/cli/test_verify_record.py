@@ -70,5 +70,5 @@ def test_neither_a_lab_nor_a_file_exits_with_three(tmp_path):
     """A path that is not there is no lab, and nothing is made by a typo."""
     done = logoslab("verify", tmp_path / "nowhere")
     assert done.returncode == 3
-    assert "no root_policy.toml there" in done.stderr
+    assert "nowhere, which is not there" in done.stderr
     assert not (tmp_path / "nowhere").exists()
