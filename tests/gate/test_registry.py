@@ -126,6 +126,12 @@ def test_unknown_names_list_the_allowed_ones(install: Install) -> None:
     )
 
 
+def test_a_misspelt_name_suggests_the_near_one() -> None:
+    """One letter off is answered with the name that was meant."""
+    with pytest.raises(InvalidValue, match=r"got mcnemer\. Did you mean mcnemar\?"):
+        rule_named("mcnemer")
+
+
 def test_a_value_out_of_range_quotes_the_range() -> None:
     """The range in the message is the one that the field enforces."""
     with pytest.raises(InvalidValue) as caught:

@@ -40,7 +40,8 @@ def test_frames_parquet_and_mappings_are_read(tmp_path):
     frame = pd.DataFrame({"task": ["a", "b", "c"], "score": [1.0, 0.0, np.nan]})
     frame.to_parquet(tmp_path / "r.parquet")
     indexed = frame.set_index("task")
-    ways = (frame, indexed, tmp_path / "r.parquet", indexed["score"].to_dict(), WANTED)
+    series = indexed["score"]
+    ways = (frame, indexed, tmp_path / "r.parquet", series, series.to_dict(), WANTED)
     for way in ways:
         assert read_results(way).scores == WANTED
     assert read_results(read_results(WANTED)).source == "mapping"
@@ -154,9 +155,17 @@ def test_a_named_column_must_be_there(what):
 
 
 def test_other_types_are_refused():
-    """A list of numbers has no tasks."""
-    with pytest.raises(InvalidValue, match="results: allowed a path, a DataFrame, a mapping"):
+    """A list of numbers has no tasks, nor has a Series under row numbers."""
+    with pytest.raises(InvalidValue, match="results: allowed a path, a DataFrame, a Series or"):
         read_results([1, 0])
+    with pytest.raises(InvalidValue, match="index of a Series: allowed the tasks' ids; got row"):
+        read_results(pd.Series([1.0, 0.0]))
+
+
+def test_a_series_is_named_and_may_repeat_a_task():
+    """Its name in messages is Series; one task twice is two runs, as in a table."""
+    read = read_results(pd.Series([1.0, 0.0, 1.0], index=["a", "a", "b"]))
+    assert (read.source, read.scores) == ("Series", {"a": 0.5, "b": 1.0})
 
 
 def test_columns_have_one_length():

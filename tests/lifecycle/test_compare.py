@@ -180,8 +180,8 @@ def test_parameters_reach_the_rules_that_have_them():
     [
         ({"rule": "nonsense"}, "admission rule: allowed accept_all|admission rule: allowed paired"),
         ({"rule": ()}, "rule: allowed one rule or more; got none"),
-        ({"alpha": 2}, "alpha: allowed Input should be less than 1; got 2"),
-        ({"r_max": -1}, "r_max: allowed"),
+        ({"alpha": 2}, "alpha: allowed a number > 0 and < 1; got 2"),
+        ({"r_max": -1}, "r_max: allowed a whole number ≥ 0; got -1"),
         ({"sampling": "lucky"}, "sampling: allowed fixed_holdout, iid, shared_pool, with_repl"),
     ],
 )

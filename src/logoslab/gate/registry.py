@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isabstract
@@ -202,11 +203,15 @@ def _installed(name: str) -> type[Rule]:
     if name in broken:
         raise broken[name]
     if name not in found:
+        known = [*RULES, *found]
+        near = get_close_matches(name, known, n=1)
         raise InvalidValue(
             "admission rule",
             got=name,
-            allowed=", ".join([*RULES, *found]),
-            next_step="Choose one of these names, or pass a rule object.",
+            allowed=", ".join(known),
+            next_step=f"Did you mean {near[0]}?"
+            if near
+            else "Choose one of these names, or pass a rule object.",
         )
     return found[name]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,7 +20,9 @@ from logoslab.pack.base import digest_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-Source: TypeAlias = "str | Path | pd.DataFrame | Mapping[str, float | None] | Results"
+Source: TypeAlias = (
+    "str | Path | pd.DataFrame | pd.Series[float] | Mapping[str, float | None] | Results"
+)
 LINES = (".jsonl", ".ndjson")
 FORMATS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Table]], ...] = tuple(
     (module.fits, module.read) for module in (inspect_log, mlflow_table, tau_bench, resolved_list)
@@ -44,7 +46,7 @@ def read_results(
 
     Parameters
     ----------
-    source : path, DataFrame, mapping task → score, or Results
+    source : path, DataFrame, Series or mapping task → score, or Results
         A file may be CSV, TSV, Parquet, JSON, JSON lines, an Inspect log, an MLflow evaluation
         table, a keep/discard log, a list of resolved tasks or tau-bench trajectories, each also
         packed by gzip. Results come back as they are, or under the name given.
@@ -91,7 +93,9 @@ def label_of(source: Any) -> str:
         return source.source
     if isinstance(source, str | Path):
         return name_of(Path(source))
-    return "mapping" if isinstance(source, Mapping) else "DataFrame"
+    if isinstance(source, Mapping):
+        return "mapping"
+    return "Series" if _is_series(source) else "DataFrame"
 
 
 def _table(source: Any) -> tuple[Table, str, str | None]:
@@ -110,17 +114,19 @@ def _table(source: Any) -> tuple[Table, str, str | None]:
         ) as cause:
             first = (str(cause).splitlines() or [type(cause).__name__])[0]
             raise unreadable(name_of(file), first) from cause
+    if _is_series(source):
+        return _of_series(source), "Series", None
     if hasattr(source, "to_pandas") or hasattr(source, "iloc"):
         try:
             return _of_frame(source), "DataFrame", None
         except ValueError as cause:
             raise unreadable("DataFrame", str(cause)) from cause
     if isinstance(source, Mapping):
-        return _scores(source), "mapping", None
+        return _of_mapping(source), "mapping", None
     raise InvalidValue(
         "results",
         got=type(source).__name__,
-        allowed="a path, a DataFrame, a mapping task → score, or Results",
+        allowed="a path, a DataFrame, a Series or mapping task → score, or Results",
         next_step="Pass one of these.",
     )
 
@@ -133,10 +139,30 @@ def _of_frame(frame: Any) -> Table:
     return Table("DataFrame", named(names, [frame.iloc[:, i] for i in range(len(names))]))
 
 
-def _scores(scores: Mapping[Any, Any]) -> Table:
+def _is_series(source: Any) -> bool:
+    return hasattr(source, "iloc") and source.ndim == 1
+
+
+def _of_series(series: Any) -> Table:
+    """Scores under the index. Row numbers are refused: two runs seldom end in the same order."""
+    if series.index.name is None and list(series.index) == list(range(len(series))):
+        raise InvalidValue(
+            "index of a Series",
+            got="row numbers",
+            allowed="the tasks' ids",
+            next_step="Set the index to the tasks' ids, or pass a DataFrame that has them.",
+        )
+    return _scores("Series", series.index, series)
+
+
+def _of_mapping(scores: Mapping[Any, Any], kind: str = "mapping") -> Table:
+    return _scores(kind, scores, scores.values())
+
+
+def _scores(kind: str, tasks: Iterable[Any], scores: Iterable[Any]) -> Table:
     return Table(
-        "mapping task → score",
-        {"task": list(scores), "score": list(scores.values())},
+        f"{kind} task → score",
+        {"task": list(tasks), "score": list(scores)},
         fixed={"task": "task", "score": "score"},
     )
 
@@ -173,7 +199,7 @@ def _of_json(data: Any, kind: str) -> Table:
         if fits(data):
             return read(data)
     if isinstance(data, Mapping) and not any(isinstance(v, list | dict) for v in data.values()):
-        return _scores(data)._replace(format=f"{kind}, task → score")
+        return _of_mapping(data, f"{kind},")
     if not isinstance(data, list) or not all(isinstance(row, Mapping) for row in data):
         raise ValueError("no rows with named columns")
     return Table(kind, of_records(data))

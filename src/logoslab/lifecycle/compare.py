@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from logoslab.errors import EvidenceError, InvalidValue
 from logoslab.gate import rule_named
+from logoslab.gate.rule import range_of
 from logoslab.interop import Results, read_results
 from logoslab.interop.read import Source, label_of
 from logoslab.interop.reading import HeadlinePolicy
@@ -25,7 +26,6 @@ from logoslab.lifecycle.changes import (
 )
 from logoslab.lifecycle.comparison import Comparison, Verdict
 from logoslab.lifecycle.comparison_notes import notes_on
-from logoslab.pack.base import first_error_of
 from logoslab.pack.decision import Conclusion, Decision
 from logoslab.pack.evidence import Evidence, Pairs, Sampling
 from logoslab.pack.policy import Evaluator
@@ -61,7 +61,7 @@ def compare(
 
     Parameters
     ----------
-    old, new : path, DataFrame, mapping task → score, or Results
+    old, new : path, DataFrame, Series or mapping task → score, or Results
         See :func:`logoslab.interop.read_results`. Tasks arrive in the order of ``old``.
     rule : str, rule or several
         Names of :func:`logoslab.gate.rules`, or rule objects.
@@ -129,9 +129,12 @@ def _rules(
     try:
         evaluator = Evaluator(**values)
     except ValidationError as cause:
-        name, message = first_error_of(cause).split(": ", 1)
+        name = str(cause.errors(include_url=False)[0]["loc"][0])
         raise InvalidValue(
-            name, got=values.get(name), allowed=message, next_step="Correct the parameter."
+            name,
+            got=values.get(name),
+            allowed=range_of(Evaluator.model_fields[name]),
+            next_step="Choose a value in this domain.",
         ) from cause
     asked = sorted(k for k, v in values.items() if k in OWN and v != OWN[k])
     listed = [rule] if isinstance(rule, str) or not isinstance(rule, Sequence) else list(rule)
