@@ -27,6 +27,7 @@ SEED = 2026
 
 # %%
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,8 @@ import logoslab as ll
 from logoslab import viz
 from logoslab.errors import SourceError
 from logoslab.interop import read_results
+from logoslab.interop.intoto import read_record, write_record
+from logoslab.lifecycle.records import verify_record
 from logoslab.studies.histories import shared_folder
 
 out = Path(OUT)
@@ -250,6 +253,27 @@ record = json.loads(tolerant.to_json())
 print(page, f"{page.stat().st_size / 1e6:.1f} MB;", record["decision"], record["evidence_digest"])
 
 # %% [markdown]
+# ## A record that a third party can check
+#
+# The record of one decision holds the decision, every trial that it rests on, and two in-toto
+# statements. Whoever gets the file runs `logoslab verify record.json`: the rule judges the bundled
+# evidence again, and every word of the decision must come out the same. Below, one score of the
+# candidate is then turned into a pass, and the checks that fail name every trace of it.
+
+# %%
+decided = next(d for d in tolerant.decisions if d.rule == "paired")
+write_record(decided, tolerant.evidence, out / "record.json", at=time.time())
+checks = verify_record(read_record(out / "record.json"))
+
+forged = json.loads((out / "record.json").read_text("utf-8"))
+lost = next(t for t in forged["evidence"]["trials"] if t["arm"] == "candidate" and not t["value"])
+lost["value"] = 1.0
+(out / "forged.json").write_text(json.dumps(forged), "utf-8")
+doubts = [c for c in verify_record(read_record(out / "forged.json")) if not c.holds]
+print(len(checks), "checks hold:", all(check.holds for check in checks))
+print(*(f"FAILS {check.name}: {check.detail}" for check in doubts), sep="\n")
+
+# %% [markdown]
 # ## Export
 
 # %%
@@ -297,6 +321,8 @@ assert record["rule"] == "paired,mcnemar,anytime"
 assert record["n"] == len(AGENTS["sonnet-4"])
 assert "headline" in refusal and f"{headline / 100:.4f}" in refusal
 assert any("they differ, ignored on request" in note for note in ignored.notes)
+assert checks and all(check.holds for check in checks)
+assert {"evidence digest"} <= {check.name for check in doubts}
 assert 'src="http' not in page.read_text("utf-8")
 assert all(path.stat().st_size > 5_000 for path in saved)
 if REAL:
