@@ -97,7 +97,7 @@ def test_json_is_one_object(fixed):
         (("r.csv", "percent.csv"), "scores of r.csv and percent.csv: allowed one scale"),
         (("r.csv", "other.csv"), "r.csv and other.csv: allowed two sets of results on the same"),
         (("r.csv", "r.csv", "--slice", "repo"), "slice column of r.csv (old): allowed one of "),
-        (("r.csv", "r.csv", "--alpha", "2"), "alpha: allowed Input should be less than 1; got 2.0"),
+        (("r.csv", "r.csv", "--alpha", "2"), "alpha: allowed a number > 0 and < 1; got 2.0"),
         (("r.csv", "r.csv", "--alpha", "x"), "Invalid value for '--alpha'"),
         (("r.csv", "r.csv", "--rule", "luck"), "admission rule: allowed "),
         (("r.csv", "r.csv", "--sampling", "luck"), "sampling: allowed "),

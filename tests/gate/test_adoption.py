@@ -63,7 +63,7 @@ def test_a_report_about_another_version_supports_nothing() -> None:
     [
         (report(1, calls=()), "1 candidate trial(s) without calls"),
         (report(1, component=None), "1 candidate trial(s) without component"),
-        ([t for t in report(1) if t.arm == "candidate"], "no trial of arm incumbent"),
+        ([t for t in report(1) if t.arm == "candidate"], "no trial of score in arm incumbent"),
         (report(0.5), "score takes values other than 0 and 1"),
     ],
 )

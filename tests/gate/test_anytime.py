@@ -185,8 +185,8 @@ def test_an_unbounded_metric_is_refused_not_clipped() -> None:
     decided = AnytimeGate().decide(from_differences([0.5, 3.0]))
     assert decided.conclusion is Conclusion.NOT_APPLICABLE
     assert decided.reason == (
-        "a paired difference of 3 lies outside [-1, 1]; declare a bounded normalisation of the "
-        "metric. Differences are never clipped."
+        "a paired difference of 3 lies outside [-1, 1]; divide every score of both arms by "
+        "the length of the scale. Differences are never clipped."
     )
 
 

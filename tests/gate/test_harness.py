@@ -150,7 +150,7 @@ def test_paired_holdout_trials_are_no_cases(rule: type[Rule]) -> None:
     trials = (Trial(task="a", arm="incumbent", value=0), Trial(task="a", arm="candidate", value=1))
     decided = rule().decide(Evidence(trials=trials))
     assert decided.conclusion is Conclusion.NOT_APPLICABLE
-    assert "no trial of arm" in decided.reason
+    assert "no trial of score in arm" in decided.reason
 
 
 def test_an_infinite_value_on_any_compared_metric_is_refused() -> None:

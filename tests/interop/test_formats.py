@@ -140,7 +140,7 @@ def test_keep_discard_logs(tmp_path):
     assert found.scores == {"a1": 1.37, "b2": 1.34, "c3": 1.36, "d4": None}
     assert found.slices is None
     assert found.notes[0].startswith("4 experiments: 2 keep, 1 discard, 1 crash; one draw each")
-    assert "whether a higher val_bpb is better is not stated" in found.notes[1]
+    assert "whether a higher or a lower val_bpb is better is not stated" in found.notes[1]
 
 
 def test_resolved_lists(tmp_path):
@@ -158,6 +158,28 @@ def test_resolved_lists(tmp_path):
     bare = read_results(written(tmp_path, "r.json", {"resolved": ["a"], "no_generation": ["b"]}))
     assert (bare.scores, bare.unlisted) == ({"a": 1.0, "b": 0.0}, 0.0)
     assert bare.notes[0].startswith("only resolved tasks are listed")
+    ids = read_results(written(tmp_path, "ids.json", ["a", "b"]))
+    assert (ids.scores, ids.unlisted) == ({"a": 1.0, "b": 1.0}, 0.0)
+
+
+def test_the_headline_of_a_list_of_resolved_tasks_is_over_all_tasks(tmp_path):
+    """51 ids of 500 are 10.2 %: the honest headline agrees, 52.8 % is refused with .1020 over 500.
+
+    Without a total there is nothing to compare it with, which a note says.
+    """
+    ids = [f"t{i}" for i in range(51)]
+    honest = {"resolved": ids, "total": 500, "resolved_pct": 10.2}
+    found = read_results(written(tmp_path, "honest.json", honest))
+    assert found.notes[-1] == "the headline (resolved_pct: 10.2) agrees with the details"
+    with pytest.raises(
+        SourceError, match=r"headline 0.5280 \(resolved_pct\), details 0.1020 over 500"
+    ):
+        read_results(written(tmp_path, "false.json", {**honest, "resolved_pct": 52.8}))
+    bare = {"resolved": ids, "resolved_pct": 52.8}
+    found = read_results(written(tmp_path, "bare.json", bare))
+    assert found.notes[-1].startswith("the headline (resolved_pct: 52.8) cannot be checked")
+    found = read_results(written(tmp_path, "ids.json", ids), headline=52.8)
+    assert "cannot be checked" in found.notes[-1]
 
 
 @pytest.mark.parametrize(
@@ -165,6 +187,11 @@ def test_resolved_lists(tmp_path):
     [
         ({"resolved_ids": ["a"], "unresolved_ids": ["a"]}, "'a' is both resolved and unresolved"),
         ({"resolved": ["a", "a"]}, "'a' stands twice among the resolved"),
+        (
+            {"resolved": ["a"], "resolved_count": 2},
+            r"1 resolved task\(s\) listed, resolved_count is 2",
+        ),
+        ({"resolved": ["a", "b"], "total": 1}, "2 tasks are listed and 1 are said to be all"),
         (
             {"resolved_ids": ["a"], "unresolved_ids": ["b"], "resolved_instances": 2},
             r"headline 1.0000 \(resolved_instances 2 of 2\), details 0.5000 over 2 tasks",

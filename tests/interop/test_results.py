@@ -80,7 +80,7 @@ def test_repeated_tasks_are_runs_and_noted(tmp_path):
     assert found.replicates == (0, 1, 0, 2)
     assert found.notes[0] == (
         "1 of 2 tasks have several rows, up to 3 ('a'); they count as repeated runs and are "
-        "averaged; no column tells runs from copies"
+        "averaged; no column tells runs from copies: name it, --replicate"
     )
 
 

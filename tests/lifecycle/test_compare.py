@@ -96,7 +96,7 @@ def test_cost_is_paired_and_unknown_stays_unknown():
 
 def test_tasks_of_one_side_only_are_named():
     """What the new agent did not return fails; what has no baseline is left out; both noted."""
-    found = compare({"a": 1, "b": 1}, {"a": 1, "z": 1})
+    found = compare({"a": 1, "b": 1}, {"a": 1, "z": 1}, rule="paired")
     assert (found.n, found.broken) == (2, 1)
     assert found.notes == (
         "1 task(s) only in mapping (old) count as failures of the new agent: b",
@@ -142,14 +142,29 @@ def test_slices_must_agree():
         compare(table({"a": 1}, slice=["x"]), table({"a": 1}, slice=["y"]))
 
 
-def test_a_loss_is_pointed_out():
-    """Higher counts as better; a column named loss gets a note."""
-    frame = pd.DataFrame({"task": ["a"], "val_loss": [0.5]})
-    notes = compare(frame, frame, score="val_loss", rule="accept_all").notes
-    assert notes[0] == (
-        "DataFrame (old): higher counts as better, and 'val_loss' sounds like a loss; write a loss "
-        "with a minus"
-    )
+def test_a_loss_needs_a_direction():
+    """Two losses that rise .1: refused unsaid, else 2 broken, or 2 fixed if higher is better."""
+    old, new = (pd.DataFrame({"task": ["a", "b"], "val_loss": v}) for v in ([0.5, 0.6], [0.6, 0.7]))
+    with pytest.raises(InvalidValue, match=r"direction of the score in DataFrame .old.*val_loss"):
+        compare(old, new, score="val_loss")
+    worse = compare(old, new, score="val_loss", lower_is_better=True, rule="mean_improves")
+    assert (worse.fixed, worse.broken, worse.decision) == (0, 2, "reject")
+    assert worse.mean_difference == pytest.approx(-0.1)
+    assert worse.notes[0] == "DataFrame (old): lower is better: 'val_loss' is judged with a minus"
+    better = compare(old, new, score="val_loss", lower_is_better=False)
+    assert (better.fixed, better.broken) == (2, 0)
+
+
+@pytest.mark.parametrize(("scores", "lower"), [((1.3, 1.4), True), ((-1.3, -1.4), False)])
+def test_a_failed_run_is_never_the_best(scores, lower):
+    """Under losses or negative scores the usual m_fail of 0 would reward a crash."""
+    old = pd.DataFrame({"task": ["a", "b"], "score": scores})
+    new = pd.DataFrame({"task": ["a", "b"], "score": [scores[0], None]})
+    with pytest.raises(InvalidValue, match=r"m_fail.*what a failed run is worth"):
+        compare(old, new, lower_is_better=lower)
+    worst = 9.0 if lower else -9.0
+    found = compare(old, new, lower_is_better=lower, m_fail=worst, rule="mean_improves")
+    assert (found.broken, found.decision) == (1, "reject")
 
 
 @pytest.mark.parametrize(
@@ -291,12 +306,29 @@ def test_a_parameter_that_no_named_rule_reads_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("rule", "sampling", "said"),
-    [("anytime", "iid", True), ("anytime", "fixed_holdout", False), ("paired", "iid", False)],
+    [
+        ("anytime", "iid", "the claim holds when that is the order in which they were drawn"),
+        ("anytime", "fixed_holdout", "another order can give another verdict"),
+        ("paired", "iid", None),
+    ],
 )
 def test_a_sequential_claim_names_the_order_it_rests_on(
-    rule: str, sampling: Any, said: bool
+    rule: str, sampling: Any, said: str | None
 ) -> None:
-    """Only a rule that stops early, with a contract that lets it claim something, says so."""
+    """A rule that stops early says that its verdict, and its claim, rest on the order."""
     scores = {f"t{i}": float(i % 2) for i in range(9)}
-    notes = compare(scores, scores, rule=rule, sampling=sampling).notes
-    assert any("in the order of" in note for note in notes) == said
+    notes = [n for n in compare(scores, scores, rule=rule, sampling=sampling).notes if "order" in n]
+    assert len(notes) == (said is not None)
+    assert all(said in note for note in notes if said)
+
+
+def test_another_order_can_give_another_verdict() -> None:
+    """The same 120 pairs, gains first or losses first: what the note warns of does happen."""
+    gains, losses = (
+        {f"{k}{i}": v for i in range(60)} for k, v in (("g", (0.0, 1.0)), ("l", (1.0, 0.0)))
+    )
+    seen = set()
+    for rows in ({**gains, **losses}, {**losses, **gains}):
+        old, new = ({task: pair[arm] for task, pair in rows.items()} for arm in (0, 1))
+        seen.add(compare(old, new, rule="anytime").decision)
+    assert seen == {"accept", "reject"}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from logoslab.errors import EvidenceError
+from logoslab.errors import EvidenceError, InvalidValue
 from logoslab.lifecycle.changes import paired_interval
 from logoslab.lifecycle.compare import compare
 
@@ -38,7 +38,7 @@ def test_scores_outside_0_to_1_are_noted():
     """A rule for bounded differences sees only what was observed; the note says so."""
     found = compare({"a": 1.1, "b": 0.9}, {"a": 1.0, "b": 0.95}, rule="anytime")
     assert "scores run from 0.9 to 1.1, outside [0, 1]" in " ".join(found.notes)
-    assert not compare({"a": 1.0}, {"a": 0.0}).notes
+    assert not compare({"a": 1.0}, {"a": 0.0}, rule="paired").notes
 
 
 def test_tasks_without_an_old_score_are_named_as_left_out():
@@ -64,7 +64,7 @@ def test_files_of_one_name_are_told_apart(tmp_path):
     for folder, rows in (("v1", "a,1\nb,1\n"), ("v2", "a,1\nz,1\n")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "r.csv").write_text(f"task,score\n{rows}")
-    found = compare(tmp_path / "v1" / "r.csv", tmp_path / "v2" / "r.csv")
+    found = compare(tmp_path / "v1" / "r.csv", tmp_path / "v2" / "r.csv", rule="paired")
     assert (found.old.source, found.new.source) == ("r.csv (old)", "r.csv (new)")
     assert found.notes == (
         "1 task(s) only in r.csv (old) count as failures of the new agent: b",
@@ -77,8 +77,10 @@ def test_two_keep_discard_logs_can_be_compared(tmp_path):
     head = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"
     (tmp_path / "old.tsv").write_text(f"{head}a1\t1.37\t1\tkeep\tx\nb2\t0\t0\tcrash\ty\n")
     (tmp_path / "new.tsv").write_text(f"{head}a1\t1.30\t1\tdiscard\tx\nb2\t1.2\t1\tkeep\ty\n")
-    found = compare(tmp_path / "old.tsv", tmp_path / "new.tsv")
-    assert (found.n, found.slices) == (1, ())
+    with pytest.raises(InvalidValue, match="--lower-is-better or --higher-is-better"):
+        compare(tmp_path / "old.tsv", tmp_path / "new.tsv")
+    found = compare(tmp_path / "old.tsv", tmp_path / "new.tsv", lower_is_better=True, m_fail=9)
+    assert (found.n, found.fixed, found.slices) == (1, 1, ())
 
 
 def test_another_unit_is_suspected_aloud():
@@ -112,3 +114,21 @@ def test_huge_scores_are_refused_before_they_overflow():
         EvidenceError, match="score of task 'a', incumbent: allowed a finite number up to"
     ):
         compare({"a": 1.0e308, "b": 1e308}, {"a": -1e308, "b": -1e308}, rule="mean_improves")
+
+
+def test_rounding_is_no_spread():
+    """Costs that all rise by .1 differ by rounding alone: no interval, not one of no width."""
+    costs = [0.1 * k for k in range(1, 9)]
+    scores = dict.fromkeys("abcdefgh", 1)
+    old, new = table(scores, cost=costs), table(scores, cost=[c + 0.1 for c in costs])
+    change = compare(old, new).cost
+    assert change.difference == pytest.approx(0.1)
+    assert change.interval is None
+
+
+def test_a_task_without_a_baseline_is_left_out_and_nothing_else():
+    """Task a, empty in old and absent from new, was once left out and counted as a failure too."""
+    found = compare({"a": None, "b": 1.0}, {"b": 1.0}, rule="paired")
+    assert (found.n, found.broken) == (1, 0)
+    assert not [note for note in found.notes if "count as failures" in note]
+    assert [note for note in found.notes if "are left out: no baseline: a" in note]

@@ -55,6 +55,13 @@ def gate(
     ignore_headline: Annotated[
         bool, typer.Option(help="Judge the details of a file whose headline contradicts them.")
     ] = False,
+    lower_is_better: Annotated[
+        bool | None,
+        typer.Option(
+            "--lower-is-better/--higher-is-better",
+            help="Whether the score is a loss; to be said when its name sounds like one.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     dossier: Annotated[Path | None, typer.Option(help="Write a release dossier (HTML).")] = None,
 ) -> None:
@@ -74,7 +81,7 @@ def gate(
         eps_reg=eps_reg, rho_max=rho_max, m_fail=m_fail,
         task=task, score=score, replicate=replicate, slice=slice, cost=cost, latency=latency,
         sampling=sampling,  # type: ignore[arg-type]  # compare checks the name
-        headline="ignore" if ignore_headline else "check",
+        headline="ignore" if ignore_headline else "check", lower_is_better=lower_is_better,
     )  # fmt: skip
     if dossier is not None:
         from logoslab.viz.dossier import write_dossier

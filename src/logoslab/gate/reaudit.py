@@ -278,7 +278,7 @@ def _again(evidence: Evidence, level: float, metric: str, m_fail: float) -> Reau
             f"fresh evidence on {evidence.candidate}",
             got=f"a paired difference of size {widest:g}",
             allowed="differences in [-1, 1]; they are never clipped",
-            next_step="Declare a bounded normalisation of the metric.",
+            next_step="Divide every score of both arms by the length of the scale.",
         )
     harm = Watch(0.5, level, lower=True)
     for task in evidence.draws or pairs.tasks:

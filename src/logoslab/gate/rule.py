@@ -161,8 +161,8 @@ class PairedRule(Rule):
             wide = pairs.difference[np.abs(pairs.difference).argmax()]
             return self.not_applicable(
                 evidence,
-                f"a paired difference of {wide:g} lies outside [-1, 1]; declare a bounded "
-                "normalisation of the metric. Differences are never clipped.",
+                f"a paired difference of {wide:g} lies outside [-1, 1]; divide every "
+                "score of both arms by the length of the scale. Differences are never clipped.",
                 tasks=len(pairs.tasks),
             )
         return self._judge(evidence, pairs)

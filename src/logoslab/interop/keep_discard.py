@@ -37,6 +37,6 @@ def read(table: Table) -> Table:
         notes=(
             f"{len(status)} experiments: {tally}; one draw each, so a keep is one draw against "
             "another and says nothing about noise",
-            f"whether a higher {score} is better is not stated in the log",
+            f"whether a higher or a lower {score} is better is not stated in the log",
         ),
     )

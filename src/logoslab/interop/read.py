@@ -187,6 +187,15 @@ def _parsed(file: Path, data: bytes) -> Table:
     return delimited.read(text)
 
 
+def _inside(data: Any) -> str:
+    """Where the rows may be, for an object that holds lists of them."""
+    lists = [] if not isinstance(data, Mapping) else [
+        repr(key) for key, rows in data.items()
+        if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
+    ]  # fmt: skip
+    return f"; save the list under {' or '.join(lists)} as a file of its own" if lists else ""
+
+
 def _parquet(data: bytes) -> Table:
     from pyarrow import parquet
 
@@ -201,5 +210,5 @@ def _of_json(data: Any, kind: str) -> Table:
     if isinstance(data, Mapping) and not any(isinstance(v, list | dict) for v in data.values()):
         return _of_mapping(data, f"{kind},")
     if not isinstance(data, list) or not all(isinstance(row, Mapping) for row in data):
-        raise ValueError("no rows with named columns")
+        raise ValueError(f"no rows with named columns{_inside(data)}")
     return Table(kind, of_records(data))

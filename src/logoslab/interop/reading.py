@@ -70,7 +70,7 @@ def results_of(
         source_digest=source_digest,
         notes=(*chosen.notes, *table.notes, *repeated, *_empty(values)),
     )
-    checked = _against_headline(found, table.headline, headline)
+    checked = _against_headline(found, table, headline)
     return found.replace(notes=(*found.notes, *_weights(found), *checked))
 
 
@@ -120,7 +120,7 @@ def _replicates(
         numbered.append(seen[name])
         seen[name] += 1
     several = sum(n > 1 for n in counts.values())
-    how = "" if cells is not None else "; no column tells runs from copies"
+    how = "" if cells is not None else "; no column tells runs from copies: name it, --replicate"
     note = (
         f"{several} of {len(counts)} tasks have several rows, up to {most} ({task!r}); they count "
         f"as repeated runs and are averaged{how}"
@@ -197,22 +197,29 @@ def _weights(found: Results) -> tuple[str, ...]:
     )
 
 
-def _against_headline(
-    found: Results, stated: Headline | None, policy: HeadlinePolicy
-) -> tuple[str, ...]:
+def _against_headline(found: Results, table: Table, policy: HeadlinePolicy) -> tuple[str, ...]:
+    """What a stated mean says about the details: agreement, a note, or a refusal.
+
+    A file that lists only resolved tasks has a mean when it says how many tasks there are.
+    """
+    stated = table.headline
     if isinstance(policy, int | float):
         stated = Headline(float(policy), "headline given by the caller")
     if stated is None:
         return ()
-    mean, share = found.task_mean, stated.value
+    tasks = table.total or len(found.scores)
+    if found.unlisted is not None and table.total is None:
+        return (f"the headline ({stated.name}: {stated.value:g}) cannot be checked: the file lists "
+                "only resolved tasks and does not say of how many",)  # fmt: skip
+    missing = (tasks - len(found.scores)) * (found.unlisted or 0.0)
+    mean = (found.task_mean * len(found.scores) + missing) / tasks
+    share = stated.value
     if share > 1 and max(v or 0.0 for v in found.values) <= 1:
         share /= 100  # A headline in per cent over details from 0 to 1.
     gap = abs(share - mean)
     if gap <= ROUNDING:
         return (f"the headline ({stated.name}: {stated.value:g}) agrees with the details",)
-    both = (
-        f"headline {share:.4f} ({stated.name}), details {mean:.4f} over {len(found.scores)} tasks"
-    )
+    both = f"headline {share:.4f} ({stated.name}), details {mean:.4f} over {tasks} tasks"
     if gap > TOLERANCE and policy != "ignore":
         raise SourceError(
             f"headline of {found.source}",

@@ -3,7 +3,7 @@
 Three published forms: SWE-bench experiments (``{"resolved": [ids], "no_generation": [ids]}``), a
 SWE-bench report (``{"resolved_ids": [...], "unresolved_ids": [...], "resolved_instances": n}``),
 and an entry of the leaderboard's own file (``{"resolved": 52.8, "per_instance_details": {id:
-{"resolved": true, "cost": 0.3}}}``).
+{"resolved": true, "cost": 0.3}}}``). A bare list of ids is read as the resolved ones.
 """
 
 from __future__ import annotations
@@ -27,18 +27,22 @@ TOTALS = ("total_instances", "total", "n_tasks")
 
 def fits(data: Any) -> bool:
     """Whether it is an object with details by task, or a list of resolved tasks."""
+    if isinstance(data, list):
+        return bool(data) and all(isinstance(task, str) for task in data)
     return isinstance(data, Mapping) and bool(_details(data) or _listed(data) is not None)
 
 
-def read(data: Mapping[str, Any]) -> Table:
+def read(data: Mapping[str, Any] | list[str]) -> Table:
     """One row a task. A task that such a list leaves out was not resolved.
 
     Raises
     ------
     ValueError
-        When a task stands twice in the list of resolved ones, or among the unresolved ones too, or
-        no task is listed at all.
+        When a task stands twice in the list of resolved ones, or among the unresolved ones too, no
+        task is listed at all, or a count of tasks is not that of the lists.
     """
+    if isinstance(data, list):
+        data = {"resolved": data}
     if details := _details(data):
         rows = [
             {"task": task, **(row if isinstance(row, Mapping) else {"resolved": row})}
@@ -65,17 +69,29 @@ def _of_list(data: Mapping[str, Any], resolved: list[str]) -> Table:
         raise ValueError("no task resolved and no other task listed")
     total = next((int(data[n]) for n in TOTALS if _is_number(data.get(n))), None)
     whole = total == len(values) or "unresolved_ids" in data or "unresolved" in data
+    if total is not None and total < len(values):
+        raise ValueError(f"{len(values)} tasks are listed and {total} are said to be all")
+    if total is None and not whole:
+        _refuse_another_count(data, len(resolved))
     return Table(
         "list of resolved tasks",
         {"task": list(values), "resolved": list(values.values())},
         fixed={"task": "task", "score": "resolved"},
-        headline=_headline(data, total or len(values)) if whole or total else None,
+        headline=_headline(data, total or len(values)),
+        total=total,
         unlisted=None if whole else 0.0,
         notes=() if whole else (
             "only resolved tasks are listed: a task of the other file that is not here counts as "
             "not resolved, and a task that neither lists is not in n",
         ),
     )  # fmt: skip
+
+
+def _refuse_another_count(data: Mapping[str, Any], resolved: int) -> None:
+    """Refuse a count of resolved tasks that is not the length of their list."""
+    for name in COUNTS:
+        if _is_number(data.get(name)) and data[name] != resolved:
+            raise ValueError(f"{resolved} resolved task(s) listed, {name} is {data[name]}")
 
 
 def _headline(data: Mapping[str, Any], total: int) -> Headline | None:

@@ -145,5 +145,6 @@ def scale_error(which: str, got: Any) -> SourceError:
         which,
         got=got,
         allowed="one scale, such as 0 to 1 or 0 to 100",
-        next_step="Divide the scores in per cent by 100, then compare again.",
+        next_step="Divide each score by the greatest that its scale allows (100 for per cent), "
+        "then compare again.",
     )

@@ -29,6 +29,8 @@ class Table(NamedTuple):
     candidates : tuple of str
         Columns that may be the score, for a format that names its score columns by a pattern.
     headline : Headline, optional
+    total : int, optional
+        How many tasks the file says there are, listed or not.
     unlisted : float, optional
         Value of a task that the file does not list, when its form says so.
     notes : tuple of str
@@ -39,6 +41,7 @@ class Table(NamedTuple):
     fixed: Mapping[str, str] = {}
     candidates: tuple[str, ...] = ()
     headline: Headline | None = None
+    total: int | None = None
     unlisted: float | None = None
     notes: tuple[str, ...] = ()
 

@@ -14,6 +14,8 @@ from logoslab.pack.evidence import Pairs
 from logoslab.stats import cluster_standard_error, difference_interval
 
 ROUNDING: Final = 1e-12
+DUST: Final = 1e-9
+"""A standard error below this share of the greatest difference is rounding, not spread."""
 Floats = NDArray[np.float64]
 
 
@@ -96,7 +98,7 @@ def paired_interval(
     labels = None if clusters is None else _numbered(clusters, sorted(set(clusters)))
     units = len(d) if clusters is None else len(set(clusters))
     error = cluster_standard_error(d, labels) if units > 1 else 0.0
-    if error > 0:
+    if error > DUST * float(np.abs(d).max(initial=0.0)):
         mean, reach = float(d.mean()), float(stdtrit(units - 1, 1 - alpha / 2)) * error
         what = "tasks" if clusters is None else "slices, whose tasks may depend on each other"
         return Interval(low=mean - reach, high=mean + reach, level=1 - alpha,

@@ -26,6 +26,7 @@ from logoslab.lifecycle.changes import (
 )
 from logoslab.lifecycle.comparison import Comparison, Verdict
 from logoslab.lifecycle.comparison_notes import notes_on
+from logoslab.lifecycle.direction import oriented
 from logoslab.pack.decision import Conclusion, Decision
 from logoslab.pack.evidence import Evidence, Pairs, Sampling
 from logoslab.pack.policy import Evaluator
@@ -56,6 +57,7 @@ def compare(
     cost: str | None = None,
     latency: str | None = None,
     headline: HeadlinePolicy = "check",
+    lower_is_better: bool | None = None,
 ) -> Comparison:
     """Compare two agents task by task and ask admission rules whether the new one may ship.
 
@@ -74,11 +76,14 @@ def compare(
         How the tasks were drawn: it decides which claim a sequential rule may make.
     task, score, replicate, slice, cost, latency, headline
         As in :func:`~logoslab.interop.read_results`, for both sources.
+    lower_is_better : bool, optional
+        Whether the score is a loss; it is then judged with a minus, ``m_fail`` too. None is False,
+        and refused for a score column whose name sounds like a loss.
 
     Returns
     -------
     Comparison
-        Higher scores are better. A task that only ``old`` has counts as a failure of ``new``; one
+        A task that only ``old`` has counts as a failure of ``new``; one
         that only ``new`` has a score for is left out, for want of a baseline. Both are noted.
         Sources of one name are told apart as (old) and (new).
 
@@ -89,10 +94,9 @@ def compare(
     EvidenceError
         When they share no task, give one task two slices, or hold a score too large to be summed.
     InvalidValue
-        For an unknown rule or a parameter outside its domain.
+        For an unknown rule, a parameter outside its domain, a score that sounds like a loss when
+        nobody said, or an ``m_fail`` by which a failed run would be the best one.
     """
-    rules = _rules(rule, {"alpha": alpha, "delta_min": delta_min, "r_max": r_max,
-                          "eps_reg": eps_reg, "rho_max": rho_max, "m_fail": m_fail})  # fmt: skip
     asked: dict[str, Any] = {"task": task, "score": score, "replicate": replicate, "slice": slice,
                              "cost": cost, "latency": latency, "headline": headline}  # fmt: skip
     mine, yours = label_of(old), label_of(new)
@@ -100,6 +104,9 @@ def compare(
         mine, yours = f"{mine} (old)", f"{yours} (new)"
     before, after = read_results(old, name=mine, **asked), read_results(new, name=yours, **asked)
     _refuse_two_scales(before, after)
+    before, after, m_fail = oriented(before, after, m_fail, lower_is_better)
+    rules = _rules(rule, {"alpha": alpha, "delta_min": delta_min, "r_max": r_max,
+                          "eps_reg": eps_reg, "rho_max": rho_max, "m_fail": m_fail})  # fmt: skip
     slices = _slices(before, after)
     evidence = _evidence(before, after, slices, _contract(sampling))
     decisions = tuple(r.decide(evidence) for r in rules)
@@ -155,13 +162,16 @@ def _rules(
 
 
 def _order_note(rules: Sequence[AdmissionRule], evidence: Evidence, source: str) -> list[str]:
-    """A sequential claim rests on the order of the draws, which a file need not hold."""
+    """A sequential verdict depends on the order of the tasks, and its claim on how that came."""
     sequential = [r.name for r in rules if getattr(r, "sequential", False)]
-    if not sequential or not SamplingContract(evidence.sampling).sequential:
+    if not sequential:
         return []
+    order = f"{', '.join(sequential)} took the tasks in the order of {source}; "
+    if not SamplingContract(evidence.sampling).sequential:
+        return [f"{order}another order can give another verdict, and none carries an error rate"]
     return [
-        f"{', '.join(sequential)} took the tasks in the order of {source}; the claim holds when "
-        "that is the order in which they were drawn, so shuffle a file that is sorted"
+        f"{order}the claim holds when that is the order in which they were drawn, so shuffle a "
+        "file that is sorted"
     ]
 
 

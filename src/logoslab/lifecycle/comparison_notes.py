@@ -9,7 +9,6 @@ from logoslab.interop import Results
 from logoslab.lifecycle.changes import Change, on_unit_scale
 from logoslab.pack.evidence import Pairs
 
-LOSSES: Final = ("loss", "perplexity", "bpb", "error", "latency", "regret", "cost")
 NAMED: Final = 5
 UNITS_APART: Final = 100
 
@@ -35,24 +34,17 @@ def notes_on(
     """
     notes = [f"{r.source}: {note}" for r in (before, after) for note in r.notes]
     if after.unlisted is None:
-        notes += _alone(before, after, "count as failures of the new agent")
+        notes += _alone(before, after, pairs.left_out, "count as failures of the new agent")
     if before.unlisted is None:
-        notes += _alone(after, before, "are left out: no baseline")
+        notes += _alone(after, before, (), "are left out: no baseline")
     notes += [*_holes(before, after, pairs, m_fail), *_scale(pairs)]
     if before.source_digest and before.source_digest == after.source_digest:
         notes.append("both files hold the same bytes")
-    for r in (before, after):
-        column = r.columns.get("score", "")
-        if any(word in column.casefold() for word in LOSSES):
-            notes.append(
-                f"{r.source}: higher counts as better, and {column!r} sounds like a loss; write a "
-                "loss with a minus"
-            )
     return (*notes, *_unlike(before, after), *_units(changes))
 
 
-def _alone(mine: Results, other: Results, fate: str) -> list[str]:
-    alone = sorted(set(mine.tasks) - set(other.tasks))
+def _alone(mine: Results, other: Results, left_out: Sequence[str], fate: str) -> list[str]:
+    alone = sorted(set(mine.tasks) - set(other.tasks) - set(left_out))
     return [f"{len(alone)} task(s) only in {mine.source} {fate}: {_some(alone)}"] if alone else []
 
 

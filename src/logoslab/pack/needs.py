@@ -47,8 +47,8 @@ class Needs(Frozen):
         """What the evidence lacks, each in plain words; empty when it has everything."""
         mine = [t for t in evidence.trials if t.metric == metric]
         has = {t.arm for t in mine}, {t.role for t in mine}, {t.metric for t in evidence.trials}
-        found = [f"no trial of arm {a}" for a in self.arms if a not in has[0]]
-        found += [f"no trial of role {r}" for r in self.roles if r not in has[1]]
+        found = [f"no trial of {metric} in arm {a}" for a in self.arms if a not in has[0]]
+        found += [f"no trial of {metric} in role {r}" for r in self.roles if r not in has[1]]
         found += [f"no measurement of {m}" for m in self.metrics if m not in has[2]]
         if not found and self.replicates > 1:
             found += _too_few(mine, self.arms, self.replicates)
