@@ -244,7 +244,9 @@ lab.audit.frame()[["seq", "act", "subject"]].tail(12)
 figures = Path(OUT) / "figures"
 figures.mkdir(exist_ok=True)
 wealth = ll.viz.wealth(ll.viz.wealth_frame(story.judged["repair"].decisions[1]))
-saved = ll.viz.save_all({figures / f"wealth_repair.{kind}": wealth for kind in ("png", "svg")})
+saved = ll.viz.save_all(  # As HTML where no browser is installed.
+    {figures / f"wealth_repair.{kind}": wealth for kind in ("png", "svg")}, or_html=True
+)
 calls = lab.export_calls(Path(OUT) / "recorded_calls.jsonl")
 story.__exit__(None, None, None)
 print([path.name for path in saved], f"{calls} recorded calls")

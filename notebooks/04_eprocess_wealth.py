@@ -461,12 +461,13 @@ ledgers.round(3)
 # carries its alternative text, except PDF, which has no place for it.
 
 # %%
-saved = viz.save_all(
+saved = viz.save_all(  # As HTML where no browser is installed.
     {
         Path(OUT) / f"{name}.{kind}": figure
         for name, figure in FIGURES.items()
         for kind in ("png", "svg", "pdf", "html")
-    }
+    },
+    or_html=True,
 )
 print(len(saved), "files;", viz.alt_text(FIGURES["peeking"]))
 

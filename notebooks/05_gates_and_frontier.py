@@ -236,12 +236,13 @@ beside.round(3)
 
 # %%
 POOL.shutdown()
-saved = viz.save_all(
+saved = viz.save_all(  # As HTML where no browser is installed.
     {
         Path(OUT) / f"{name}.{kind}": figure
         for name, figure in FIGURES.items()
         for kind in ("png", "svg", "pdf", "html")
-    }
+    },
+    or_html=True,
 )
 print(len(saved), "files;", viz.alt_text(FIGURES["frontier"])[:200], "…")
 

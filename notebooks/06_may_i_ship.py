@@ -277,12 +277,13 @@ print(*(f"FAILS {check.name}: {check.detail}" for check in doubts), sep="\n")
 # ## Export
 
 # %%
-saved = viz.save_all(
+saved = viz.save_all(  # As HTML where no browser is installed.
     {
         out / f"{name}.{kind}": figure
         for name, figure in FIGURES.items()
         for kind in ("png", "svg", "html")
-    }
+    },
+    or_html=True,
 )
 print(len(saved), "files;", viz.alt_text(FIGURES["flips"]))
 

@@ -227,12 +227,13 @@ check.round(4)
 # ## Export
 
 # %%
-saved = viz.save_all(
+saved = viz.save_all(  # As HTML where no browser is installed.
     {
         Path(OUT) / f"{name}.{kind}": figure
         for name, figure in FIGURES.items()
         for kind in ("png", "svg", "html")
-    }
+    },
+    or_html=True,
 )
 print(len(saved), "files;", viz.alt_text(FIGURES["costs"]))
 

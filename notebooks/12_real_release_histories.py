@@ -240,12 +240,13 @@ by_truth
 # ## Export
 
 # %%
-saved = viz.save_all(
+saved = viz.save_all(  # As HTML where no browser is installed.
     {
         Path(OUT) / f"{name}.{kind}": figure
         for name, figure in FIGURES.items()
         for kind in ("png", "svg", "html")
-    }
+    },
+    or_html=True,
 )
 judged.to_csv(Path(OUT) / "judged.csv", index=False)
 print(len(saved), "files;", viz.alt_text(FIGURES["decisions"])[:160])

@@ -106,6 +106,10 @@ class StoreError(LogoslabError):
     """The lab folder could not be read or written."""
 
 
+class NoBrowser(StoreError):
+    """No Chromium or Chrome starts, which images of figures need."""
+
+
 class TraceLocked(StoreError):
     """Another process holds the trace database for longer than the retry limit."""
 

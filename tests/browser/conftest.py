@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.browser.chromium import chromium_path
 from tests.browser.lab import CHROMIUM_FLAGS, LabServer, OpenNotebook, running_lab
 
 ARTEFACTS = Path(os.environ.get("LOGOSLAB_ARTEFACTS", "test-artefacts"))
-
-
-def chromium_path() -> str:
-    """Where Chromium is. Without one: a failure in CI, elsewhere a skip that says so."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None and os.environ.get("CI") == "true":
-        pytest.fail("chromium is missing, and CI must not skip the browser tests", pytrace=False)
-    if found is None:
-        pytest.skip("no chromium on PATH; install it to run the browser tests")
-    return found
 
 
 @pytest.fixture(scope="module")

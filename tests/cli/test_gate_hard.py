@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from logoslab import __version__
 from tests.test_cli import logoslab
 
 FIELDS = ("decision", "rule", "n", "fixed", "broken", "mean_difference", "interval", "reasons")
@@ -39,6 +40,42 @@ def test_a_dossier_takes_no_place_that_is_taken(files, target):
     assert done.stderr.startswith("error: dossier: allowed ")
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
     assert not folder.with_name(f"{folder.name}.tmp").exists()
+
+
+def test_gate_writes_a_record_that_verify_accepts(files):
+    """--record keeps the decision of one rule; two rules, or the dossier's path, are refused."""
+    record = files[0].with_name("record.json")
+    done = logoslab("gate", *files, "--rule", "mcnemar", "--record", record)
+    assert done.stdout.endswith(f"record    {record}\n")
+    checked = logoslab("verify", record)
+    assert checked.returncode == 0
+    assert "record holds: mcnemar " in checked.stdout
+    both = logoslab("gate", *files, "--record", record.with_name("two.json"))
+    assert both.stderr.startswith("error: record: allowed the decision of one rule; got 2 rules")
+    one = ("--rule", "mcnemar", "--record", files[0].with_name("x"), "--dossier")
+    same = logoslab("gate", *files, *one, files[0].with_name("x"))
+    assert same.stderr.startswith("error: record: allowed the path of a file of its own; got x, w")
+    assert not files[0].with_name("x").exists()
+
+
+def test_a_loss_is_judged_in_the_direction_that_is_said(files):
+    """Loss 1 → 0 on every task: refused unsaid, accepted when lower is better."""
+    old, new = files
+    rows = range(60)
+    for file, value in ((old, 1), (new, 0)):
+        file.write_text("task,loss\n" + "".join(f"{i},{value}\n" for i in rows))
+    asked = ("gate", old, new, "--score", "loss", "--rule", "mean_improves")
+    unsaid = logoslab(*asked)
+    assert unsaid.returncode == 3
+    assert "allowed --lower-is-better or --higher-is-better" in unsaid.stderr
+    assert logoslab(*asked, "--lower-is-better").returncode == 0
+    assert logoslab(*asked, "--higher-is-better").returncode == 1
+
+
+def test_the_version_is_printed():
+    """The version of the package, exit code 0."""
+    done = logoslab("--version")
+    assert (done.returncode, done.stdout) == (0, f"logoslab {__version__}\n")
 
 
 def test_names_from_files_steer_no_terminal(files):

@@ -28,9 +28,10 @@ def test_a_design_that_meets_exits_with_zero() -> None:
     """A table with one line a design, then the recommendation."""
     done = logoslab(*EASY)
     assert done.returncode == 0, done.stderr
-    head, *designs, said = done.stdout.splitlines()
+    head, *designs, legend, said = done.stdout.splitlines()
     assert head.split()[:3] == ["rule", "n", "runs"]
     assert [line.split()[:2] for line in designs] == [["mcnemar", "20"], ["mcnemar", "60"]]
+    assert legend.startswith("false adoption: accepted without any effect. power: ")
     assert said.startswith("Take mcnemar on 60 tasks")
 
 

@@ -12,6 +12,7 @@ from logoslab.errors import InvalidValue, ModelUnavailable, SourceError
 from logoslab.lifecycle.lab import Lab
 from logoslab.run.models.weights import find_default_weights
 from logoslab.testing.models import ScriptedModel
+from tests.browser.chromium import figure_suffixes
 from tests.demo.make import copying_model
 
 CANARY = "sk-canary-0123456789abcdefABCDEF"
@@ -76,7 +77,7 @@ def test_every_file_is_there_and_says_the_same(finished):
     out, facts, _ = finished
     assert json.loads((out / "summary.json").read_text()) == json.loads(json.dumps(facts))
     stems = {p.stem for p in (out / "figures").iterdir()}
-    assert {p.suffix for p in (out / "figures").iterdir()} == {".png", ".svg"}
+    assert {p.suffix for p in (out / "figures").iterdir()} == figure_suffixes()
     assert stems >= {"pack_graph", "cascade", "wealth_repair", "paired_rule"}
     report = (out / "report.html").read_text("utf-8")
     for name in facts["candidates"]:
@@ -138,6 +139,20 @@ def test_something_added_to_an_old_demo_is_not_removed(tmp_path):
     with pytest.raises(InvalidValue, match=r"got a folder that holds notes\.txt"):
         asyncio.run(run_demo(tmp_path, model=copying_model()))
     assert (tmp_path / "notes.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [({"model": "gone.gguf"}, ModelUnavailable), ({"model": "no-such"}, InvalidValue),
+     ({"data": "nowhere"}, SourceError)],
+)  # fmt: skip
+def test_a_demo_that_cannot_begin_leaves_the_earlier_one(tmp_path, options, error):
+    """A wrong model or data folder is found before the signed lab of an earlier demo goes."""
+    (tmp_path / MARK).touch()
+    (tmp_path / "report.html").write_text("mine")
+    with pytest.raises(error):
+        asyncio.run(run_demo(tmp_path, progress=False, **options))
+    assert (tmp_path / "report.html").read_text() == "mine"
 
 
 def test_missing_data_is_a_typed_error(tmp_path):

@@ -80,7 +80,8 @@ def test_a_key_that_the_policy_does_not_list_rules_nothing(bench, tmp_path, choi
     assert str(caught.value) == (
         "desk of release_owner: allowed a key that the root policy lists for this role: "
         f"{bench.key.id}; got key {stranger.id}, listed for no role. Sit at the desk of a role "
-        "that lists the key, or let the policy's owner add it."
+        "that lists the key, or add it to the policy. Change it with `Lab.change_policy` "
+        "and an approval in its role policy_owner."
     )
     with pytest.raises(AuthorityError, match="listed for release_owner, policy_owner"):
         bench.lab.desk(bench.key, SAFETY_ROLE).decide(change.id, choice, "mine")

@@ -25,7 +25,7 @@ from logoslab.lifecycle.sync import wait_for
 from logoslab.lifecycle.wiring import credential
 from logoslab.pack.agent_pack import build_pack
 from logoslab.pack.patch import Append, Patch
-from logoslab.pack.policy import RootPolicy
+from logoslab.pack.policy import Approvals, RootPolicy
 from logoslab.pack.task import Task
 from logoslab.testing.models import ScriptedModel
 from tests.lifecycle.make import FILES, PACK, Bench
@@ -43,6 +43,24 @@ def test_a_second_opening_keeps_the_policy_and_refuses_another(tmp_path):
     first = Lab(tmp_path / "lab", policy=RootPolicy(objective="a"), model=ScriptedModel([]))
     assert Lab(tmp_path / "lab", model=ScriptedModel([])).policy == first.policy
     with pytest.raises(PolicyError, match="got the policy given, sha256:"):
+        Lab(tmp_path / "lab", policy=RootPolicy(objective="b"), model=ScriptedModel([]))
+
+
+@pytest.mark.parametrize(
+    ("roles", "way"),
+    [
+        (
+            {"policy_owner": ("k",)},
+            r"`Lab\.change_policy` and .* in its role policy_owner",
+        ),
+        ({"release_owner": ("k",)}, r"lists no key for policy_owner, so .* make another lab"),
+    ],
+)
+def test_a_refused_policy_says_who_can_change_it(tmp_path, roles, way):
+    """Its owners by a signature; where it lists none nobody can, and only another lab helps."""
+    policy = RootPolicy(objective="a", approvals=Approvals(roles=roles))
+    Lab(tmp_path / "lab", policy=policy, model=ScriptedModel([]))
+    with pytest.raises(PolicyError, match=way):
         Lab(tmp_path / "lab", policy=RootPolicy(objective="b"), model=ScriptedModel([]))
 
 

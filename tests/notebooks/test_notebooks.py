@@ -6,6 +6,7 @@ from pathlib import Path
 import jupytext
 import nbformat
 import pytest
+from tests.browser.chromium import figure_suffixes
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
@@ -69,4 +70,4 @@ def test_runs_top_to_bottom(path, tmp_path):
     client.execute()
     assert notebook.cells[-1].outputs[0].text.startswith("{")
     figures = {p.suffix for p in tmp_path.rglob("*") if p.is_file()}
-    assert {".png", ".svg"} <= figures
+    assert figure_suffixes() <= figures

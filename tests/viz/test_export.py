@@ -15,7 +15,7 @@ import pytest
 
 from logoslab.errors import InvalidValue, StoreError
 from logoslab.viz import Code, Section, describe, save, save_all, wealth, wealth_frame, write_report
-from tests.browser.conftest import chromium_path
+from tests.browser.chromium import chromium_path
 from tests.viz.make import EVIL, decision
 
 ALT = 'Two points & a "line" <b>.'
@@ -92,6 +92,17 @@ def test_without_a_browser_the_error_says_so(
         "needs none."
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_browser_figures_can_be_html(
+    fig: go.Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On request both images become one HTML file; asked for an HTML too, it is still one."""
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "absent"))
+    wanted = {tmp_path / f"f.{kind}": fig for kind in ("png", "svg", "html")}
+    saved = save_all(wanted, or_html=True)
+    assert saved == [tmp_path / "f.html"] == list(tmp_path.iterdir())
+    assert "<html" in saved[0].read_text("utf-8")
 
 
 class Outline(HTMLParser):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from logoslab.cli.root import app
 from logoslab.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from logoslab.lifecycle.comparison import Comparison
 
 ANSWER = ("decision", "rule", "n", "fixed", "broken", "mean_difference", "interval")
 """What ``gate --json`` always has; null where there is no answer."""
@@ -64,6 +67,12 @@ def gate(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     dossier: Annotated[Path | None, typer.Option(help="Write a release dossier (HTML).")] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the decision of the one --rule as a record for `logoslab verify`."
+        ),
+    ] = None,
 ) -> None:
     """Compare two result files: may this change ship?
 
@@ -74,22 +83,23 @@ def gate(
     from logoslab.gate import PROMOTING
     from logoslab.lifecycle.compare import compare
 
-    if dossier is not None:
-        _refuse_taken(dossier, (old, new))
+    names = tuple(rule or PROMOTING)
+    asked = {"dossier": dossier, "record": record}
+    outputs = {what: path for what, path in asked.items() if path is not None}
+    _refuse_taken(outputs, (old, new))
+    if "record" in outputs:
+        _refuse_several(names)
     found = compare(
-        old, new, rule=tuple(rule or PROMOTING), alpha=alpha, delta_min=delta_min, r_max=r_max,
+        old, new, rule=names, alpha=alpha, delta_min=delta_min, r_max=r_max,
         eps_reg=eps_reg, rho_max=rho_max, m_fail=m_fail,
         task=task, score=score, replicate=replicate, slice=slice, cost=cost, latency=latency,
         sampling=sampling,  # type: ignore[arg-type]  # compare checks the name
         headline="ignore" if ignore_headline else "check", lower_is_better=lower_is_better,
     )  # fmt: skip
-    if dossier is not None:
-        from logoslab.viz.dossier import write_dossier
-
-        write_dossier(dossier, found)
+    _write(found, outputs)
     typer.echo(found.to_json() if json else found.summary())
-    if dossier is not None and not json:
-        typer.echo(f"dossier   {dossier}")
+    for what, path in {} if json else outputs.items():
+        typer.echo(f"{what:<9} {path}")
     raise typer.Exit({"accept": 0, "reject": 1, "undecided": 2}[found.decision])
 
 
@@ -159,13 +169,38 @@ def rules(
         typer.echo(f"  claim       {row['claim']}\n  source      {row['source']}")
 
 
-def _refuse_taken(dossier: Path, results: tuple[Path, ...]) -> None:
-    """Refuse to write the dossier over the very results that it is about, or over a folder."""
-    if dossier.is_dir() or any(p.exists() and dossier.exists() and p.samefile(dossier)
-                               for p in results):  # fmt: skip
+def _refuse_taken(outputs: dict[str, Path], results: tuple[Path, ...]) -> None:
+    """Refuse to write over the very results that are judged, over a folder, or one file twice."""
+    taken = [p.resolve() for p in results]
+    for what, path in outputs.items():
+        if path.is_dir() or path.resolve() in taken:
+            raise InvalidValue(
+                what,
+                got=f"{path.name or path}, {'a folder' if path.is_dir() else 'which is taken'}",
+                allowed="the path of a file of its own",
+                next_step="Name another file.",
+            )
+        taken.append(path.resolve())
+
+
+def _refuse_several(rules: tuple[str, ...]) -> None:
+    """A record holds one decision, so that a third party knows which one it is about."""
+    if len(rules) != 1:
         raise InvalidValue(
-            "dossier",
-            got=f"{dossier.name or dossier}, {'a folder' if dossier.is_dir() else 'a result file'}",
-            allowed="the path of an HTML file",
-            next_step="Name another file.",
+            "record",
+            got=f"{len(rules)} rules: {', '.join(rules)}",
+            allowed="the decision of one rule",
+            next_step="Name one with --rule.",
         )
+
+
+def _write(found: Comparison, outputs: dict[str, Path]) -> None:
+    if "dossier" in outputs:
+        from logoslab.viz.dossier import write_dossier
+
+        write_dossier(outputs["dossier"], found)
+    if "record" in outputs:
+        from logoslab.interop.intoto import write_record
+        from logoslab.lifecycle.clock import SystemClock
+
+        write_record(found.decisions[0], found.evidence, outputs["record"], at=SystemClock().now())

@@ -13,9 +13,9 @@ from logoslab.cli.root import app
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the report, figures and lab.")] = Path(
-        "demo-out"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for report, figures and lab; replaces an earlier demo.")
+    ] = Path("demo-out"),
     model: Annotated[
         str, typer.Option(help="embedded, a path to a .gguf file, or provider/model.")
     ] = "embedded",

@@ -48,7 +48,8 @@ def verify(
             "path",
             got=f"{path}, which is not there",
             allowed="a lab folder, or the file of a decision record",
-            next_step="Check the spelling; `logoslab demo` makes a lab.",
+            next_step="Check the spelling; `logoslab demo` makes a lab, `logoslab gate` with "
+            "--record FILE a record.",
         )
     opened = open_lab(path)
     report = opened.audit.verify()

@@ -15,6 +15,7 @@ from logoslab.demo.story import Story
 from logoslab.errors import InvalidValue
 from logoslab.lifecycle.promoting import Promotion
 from logoslab.ports import Model
+from logoslab.run.models.catalog import try_model
 
 MARK = ".logoslab-demo"
 OURS = ("lab", "figures", "report.html", "summary.json", MARK)
@@ -53,13 +54,20 @@ async def run_demo(
     Raises
     ------
     InvalidValue
-        When ``out`` holds something else.
+        When ``out`` holds something else, or the model has no such name.
+    ModelError
+        When the model does not answer. What is in ``out`` stays.
     """
+    domain = load_domain(data)
+    if isinstance(model, str):
+        await try_model(model)  # Before an earlier demo goes: a wrong name must cost nothing.
     folder = _prepared(Path(out))
     started = time.monotonic()
-    with Story(folder, load_domain(data), model=model, progress=progress) as story:
+    with Story(folder, domain, model=model, progress=progress) as story:
         facts = await _tell(story, say)
-        write_results(folder, story, facts)
+        saved = write_results(folder, story, facts)
+    if any(path.suffix == ".html" for path in saved):
+        say("no browser starts here, so figures are HTML; PNG and SVG need Chromium or Chrome")
     facts["seconds"] = round(time.monotonic() - started, 1)
     (folder / "summary.json").write_text(json.dumps(facts, indent=2, default=str) + "\n", "utf-8")
     return facts

@@ -63,17 +63,15 @@ def figures(story: Story) -> dict[str, Any]:
     return drawn
 
 
-def write_results(folder: Path, story: Story, facts: Mapping[str, Any]) -> None:
-    """Write ``report.html`` and ``figures/`` (PNG and SVG)."""
+def write_results(folder: Path, story: Story, facts: Mapping[str, Any]) -> list[Path]:
+    """Write ``report.html`` and ``figures/``: PNG and SVG, or HTML where no browser starts.
+
+    Returns
+    -------
+    list of Path
+        The figures.
+    """
     drawn = figures(story)
-    (folder / "figures").mkdir(exist_ok=True)
-    viz.save_all(
-        {
-            folder / "figures" / f"{name}.{kind}": figure
-            for name, figure in drawn.items()
-            for kind in ("png", "svg")
-        }
-    )
     sections = [
         _overview(facts),
         viz.Section("The team", [_TEAM, drawn["pack_graph"]]),
@@ -82,6 +80,15 @@ def write_results(folder: Path, story: Story, facts: Mapping[str, Any]) -> None:
         _release(story, facts),
     ]
     viz.write_report(folder / "report.html", "Security-exception review", sections)
+    (folder / "figures").mkdir(exist_ok=True)
+    return viz.save_all(
+        {
+            folder / "figures" / f"{name}.{kind}": figure
+            for name, figure in drawn.items()
+            for kind in ("png", "svg")
+        },
+        or_html=True,
+    )
 
 
 def _overview(facts: Mapping[str, Any]) -> viz.Section:

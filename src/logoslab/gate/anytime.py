@@ -200,7 +200,10 @@ class Race:
         if harms:
             return Conclusion.REJECT_HARMFUL, "; ".join(harms)
         if good:
-            return Conclusion.ACCEPT, f"every stream reached 1/{self._gate.level:.4g}"
+            shown = f"gain above {self._gate.delta_min:g}, regressions rarer than "
+            return Conclusion.ACCEPT, (
+                f"{shown}{self._gate.rho_max:g}: every wealth reached 1/{self._gate.level:.4g}"
+            )
         return self.insufficient() if futile and not self._harm_gains() else None
 
     def is_futile(self) -> bool:

@@ -223,7 +223,7 @@ def _test_result(decision: Decision, evidence: Evidence, policy: str | None) -> 
         result = "WARNED" if failed else "PASSED"
     configuration: list[JsonValue] = [
         _rule(decision),
-        _policy(decision, policy),
+        *([] if policy is None else [_policy(decision, policy)]),
         _descriptor("decision", decision.digest, conclusion=decision.conclusion.value),
         _descriptor("evidence", evidence.digest, sampling=evidence.sampling),
         _named("incumbent", decision.incumbent),

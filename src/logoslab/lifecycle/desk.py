@@ -21,7 +21,7 @@ from logoslab.human import (
 )
 from logoslab.human.approvals import Scope
 from logoslab.lifecycle.candidate import Candidate, make_candidate
-from logoslab.lifecycle.parts import Parts
+from logoslab.lifecycle.parts import Parts, how_to_change
 from logoslab.pack.approval import Approval
 from logoslab.pack.decision import Decision
 from logoslab.pack.evidence import Evidence
@@ -109,8 +109,8 @@ class Desk:
                 got=f"key {self.key.id}, listed for {', '.join(may) or 'no role'}",
                 allowed="a key that the root policy lists for this role: "
                 + (", ".join(roles.get(self.role, ())) or "none"),
-                next_step="Sit at the desk of a role that lists the key, or let the policy's owner "
-                "add it.",
+                next_step="Sit at the desk of a role that lists the key, or add it to the policy. "
+                + how_to_change(self._parts.policy),
             )
 
     def _sign(self, scope: Scope, candidate: str, evidence: str, reason: str) -> Approval:

@@ -16,6 +16,7 @@ from logoslab.store import Archive, AuditLog, KeyRing, TraceStore
 
 POLICY_FILE = "root_policy.toml"
 PINNED = "policy"
+POLICY_OWNER = "policy_owner"
 
 
 @dataclass
@@ -96,7 +97,10 @@ def _open_policy(folder: Path, given: RootPolicy | None, audit: AuditLog) -> Non
             pin_policy(folder, given or _default_policy(folder), audit, "lab creation")
     policy = _pinned(folder, audit)
     if given is not None and given != policy:
-        raise _not_pinned(folder, f"the policy given, {given.digest}", policy.digest)
+        raise _not_pinned(
+            folder, f"the policy given, {given.digest}", policy.digest,
+            f"Open the lab without a policy, or: {how_to_change(policy)}",
+        )  # fmt: skip
 
 
 def _pinned(folder: Path, audit: AuditLog) -> RootPolicy:
@@ -104,8 +108,23 @@ def _pinned(folder: Path, audit: AuditLog) -> RootPolicy:
     policy = load_policy(folder / POLICY_FILE)
     found = digest_bytes((folder / POLICY_FILE).read_bytes())
     if found != pin.detail.get("file"):
-        raise _not_pinned(folder, f"{POLICY_FILE} with bytes {found}", str(pin.detail.get("file")))
+        raise _not_pinned(
+            folder, f"{POLICY_FILE} with bytes {found}", str(pin.detail.get("file")),
+            "Restore the file. The policy changes by `Lab.change_policy` and an approval of its "
+            "owner role alone.",
+        )  # fmt: skip
     return policy
+
+
+def how_to_change(policy: RootPolicy) -> str:
+    """Who can change a pinned policy: its owners, or nobody when it lists none."""
+    if policy.approvals.roles.get(POLICY_OWNER):
+        return f"Change it with `Lab.change_policy` and an approval in its role {POLICY_OWNER}."
+    return (
+        f"This policy lists no key for {POLICY_OWNER}, so it stays as it is: make another "
+        "lab with ll.Lab(path, policy=ll.RootPolicy(objective=…, "
+        'approvals={"roles": {role: [key id]}})).'
+    )
 
 
 def _require_new(folder: Path) -> None:
@@ -120,13 +139,12 @@ def _require_new(folder: Path) -> None:
         )
 
 
-def _not_pinned(folder: Path, got: str, pinned: str) -> PolicyError:
+def _not_pinned(folder: Path, got: str, pinned: str, next_step: str) -> PolicyError:
     return PolicyError(
         f"root policy of lab {folder.name}",
         got=got,
         allowed=f"the pinned policy {pinned}",
-        next_step="Restore the file, or change it with `Lab.change_policy` and an approval "
-        "of its owner role.",
+        next_step=next_step,
     )
 
 

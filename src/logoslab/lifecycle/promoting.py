@@ -12,7 +12,7 @@ from logoslab.human import check_approval
 from logoslab.human.approvals import Scope
 from logoslab.lifecycle.candidate import Candidate
 from logoslab.lifecycle.gating import Gating
-from logoslab.lifecycle.parts import Parts, pin_policy
+from logoslab.lifecycle.parts import POLICY_OWNER, Parts, pin_policy
 from logoslab.pack.approval import Approval, ApprovalCheck
 from logoslab.pack.base import Frozen
 from logoslab.pack.decision import Decision
@@ -20,7 +20,6 @@ from logoslab.pack.evidence import Evidence
 from logoslab.pack.policy import RootPolicy
 
 PROMOTE, REFUSE, ROLLBACK, ACTIVATE = "promote", "refuse", "rollback", "activate"
-POLICY_OWNER = "policy_owner"
 
 
 class Promotion(Frozen):

@@ -6,7 +6,7 @@ import json
 import math
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from logoslab.pack.base import Frozen
 from logoslab.stats import Characteristics, clopper_pearson
@@ -14,6 +14,13 @@ from logoslab.studies.designs import PairedTasks, effect_needed, tasks_needed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+LEGEND: Final = (
+    "false adoption: accepted without any effect. power: accepted at the effect. expected n: tasks "
+    "read without / with the effect. indifferent: effects accepted more often than the tolerated "
+    "error and less often than the wanted power. Rules with a level are planned below the error "
+    "too (level=…): simulation can hardly show that a rule holds the very level at which it errs."
+)
 
 
 class Design(Frozen):
@@ -135,7 +142,7 @@ class Plan(Frozen):
             for row in cells
         ]
         said += [f"not planned  {no.label}: {no.reason}" for no in self.not_planned]
-        return "\n".join([*said, self.reason])
+        return "\n".join([*said, *([LEGEND] if cells else []), self.reason])
 
     def to_json(self) -> str:
         """One JSON object: the question, every design, what was not planned, the recommendation."""
@@ -161,7 +168,8 @@ class Plan(Frozen):
         )
         left = "".join(f"<li>{escape(f'{n.label}: {n.reason}')}</li>" for n in self.not_planned)
         missing = f"<p>Not planned:</p><ul>{left}</ul>" if left else ""
-        table = f"<table><tr>{head}</tr>{body}</table>" if lines else ""
+        legend = f"<caption>{escape(LEGEND)}</caption>"
+        table = f"<table>{legend}<tr>{head}</tr>{body}</table>" if lines else ""
         return f"<p>{escape(self.reason)}</p>{table}{missing}"
 
     def _row(self, design: Design) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logoslab.errors import InvalidValue, StoreError
+from logoslab.errors import InvalidValue, NoBrowser
 from logoslab.files import write_atomic
 from logoslab.viz.theme import alt_text
 
@@ -33,16 +33,27 @@ def save(fig: go.Figure, path: str | Path) -> Path:
     ------
     InvalidValue
         For another suffix, or a figure without alt text.
-    StoreError
+    NoBrowser
         When no Chromium is found; ``.html`` needs none.
     """
     return save_all({path: fig})[0]
 
 
-def save_all(figures: Mapping[str | Path, go.Figure]) -> list[Path]:
+def save_all(figures: Mapping[str | Path, go.Figure], *, or_html: bool = False) -> list[Path]:
     """Write many figures with one browser: path → figure. Each file appears whole or not at all.
 
     Raises as :func:`save` does; suffixes and alt texts are checked before anything is written.
+
+    Parameters
+    ----------
+    figures : mapping path → figure
+    or_html : bool, default False
+        Where no browser starts, write each image as ``.html`` of the same name instead of raising.
+
+    Returns
+    -------
+    list of Path
+        What was written.
     """
     wanted = [(Path(path), fig, alt_text(fig)) for path, fig in figures.items()]
     for path, _, _ in wanted:
@@ -52,7 +63,12 @@ def save_all(figures: Mapping[str | Path, go.Figure]) -> list[Path]:
         if path.suffix == ".html":
             write_atomic(path, _page(fig, alt).encode())
     if images:
-        rendered = _rendered([(path, fig) for path, fig, _ in images])
+        try:
+            rendered = _rendered([(path, fig) for path, fig, _ in images])
+        except NoBrowser:
+            if not or_html:
+                raise
+            return save_all({path.with_suffix(".html"): fig for path, fig, _ in wanted})
         for (path, _, alt), data in zip(images, rendered, strict=True):
             write_atomic(path, _described(data, alt, path.suffix))
     return [path for path, _, _ in wanted]
@@ -89,7 +105,7 @@ async def _render(figures: Sequence[tuple[Path, go.Figure]]) -> list[bytes]:
                 for path, fig in figures
             ]
     except (ChromeNotFoundError, BrowserFailedError, BrowserClosedError, OSError) as cause:
-        raise StoreError(
+        raise NoBrowser(
             f"figure file {figures[0][0].name}",
             got=f"no browser that starts ({type(cause).__name__})",
             allowed="a Chromium or Chrome on PATH, or named by BROWSER_PATH",
