@@ -8,10 +8,10 @@ from logoslab.errors import SourceError
 from logoslab.interop.table import Table
 
 USUAL = {
-    "task": ("task", "task_id", "instance_id", "question_id", "sample_id", "example_id", "case_id", "problem_id",
-             "test_id", "case", "test", "id", "name"),
-    "score": ("score", "resolved", "passed", "pass", "correct", "is_correct", "success", "reward", "value",
-              "accuracy"),
+    "task": ("task", "task_id", "instance_id", "question_id", "sample_id", "example_id", "case_id",
+             "problem_id", "test_id", "case", "test", "id", "name"),
+    "score": ("score", "resolved", "passed", "pass", "correct", "is_correct", "success", "reward",
+              "value", "accuracy"),
     "replicate": ("replicate", "trial", "epoch", "repetition", "repeat", "rep", "attempt", "run",
                   "run_id", "seed"),
     "slice": ("slice", "category", "repo", "domain", "subject"),
