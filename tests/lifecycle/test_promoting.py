@@ -205,7 +205,7 @@ def test_a_policy_file_edited_by_hand_is_not_opened(tmp_path):
     bench = Bench(tmp_path)
     path = bench.lab.path / "root_policy.toml"
     path.write_text(path.read_text().replace("r_max = 1", "r_max = 99"))
-    with pytest.raises(PolicyError, match=r"change it with `Lab\.change_policy` and an approval"):
+    with pytest.raises(PolicyError, match=r"changes by `Lab\.change_policy` and an approval"):
         type(bench.lab)(bench.lab.path, model="embedded")
 
 
